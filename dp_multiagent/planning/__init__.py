@@ -1,0 +1,1 @@
+"""What a team should do: synthesis and evaluation of policies."""

@@ -1,0 +1,1 @@
+"""What protects a team: units and losses, mechanisms, budgets."""
