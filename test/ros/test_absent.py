@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import time
 from pathlib import Path
 
@@ -36,18 +35,17 @@ def team(deploy, tmp_path, start, team_domain):
 
     def described(**options):
         team = deploy(scenario=str(scenario), **options)
-        team.told = lambda: _told(listener, heard)
+        team.told = lambda: _told(heard)
         return team
 
     return described
 
 
-def _told(listener, heard: Path):
+def _told(heard: Path):
     """Return the steps that each robot told in each episode: {(robot, episode): [step, ...]}."""
-    listener.send_until_it_ends(signal.SIGTERM)
     told = {}
-    for line in heard.read_text().splitlines():
-        message = json.loads(line)
+    for line in heard.read_text().splitlines(keepends=True):
+        message = json.loads(line) if line.endswith('\n') else {}  # it may be being written
         if message.get('topic', '').endswith('/private_state'):
             key = message['robot'] + 1, message['episode']
             told.setdefault(key, []).append(message['step'])
@@ -75,8 +73,8 @@ def test_robot_that_starts_ten_seconds_late_catches_up(team):
     assert 4 <= first <= 20  # ten seconds are thirty simulated ones, of four a step
     assert told[2, 0] == list(range(first, told[2, 0][-1] + 1))
     at = [tuple(cells[1]) for cells in result.cells]
-    # Who listens may have missed the first word or two of a topic that is new to it.
-    assert set(at[: first - 1]) == {at[0]}, 'it was moved before it was there'
+    # Who listens may have missed the first words of a topic that is new to it.
+    assert set(at[: max(first - 4, 1)]) == {at[0]}, 'it was moved before it was there'
     assert result.outcome == 'success'
 
 
@@ -110,9 +108,7 @@ def test_robot_whose_budget_ends_in_mid_episode_falls_silent_there(team):
     """It is restarted without its ledger, so the rest of the word would be a second release."""
     team = team(rate=4.0)
     team.start()
-    team.wait_for_line('robot1', 'episode 0')
-    begin = time.monotonic()
-    team.wait_for(lambda: time.monotonic() > begin + 2.0)
+    team.wait_for(lambda: len(team.told().get((1, 0), [])) > 1)
     team.kill('robot1')
     for path in team.folder.glob('robot1.ledger*'):
         path.unlink()

@@ -110,7 +110,7 @@ def action_part(package, sort, name):
 
 def main():
     domain, path = sys.argv[1:]
-    with stop_on_signals() as stopped, open(path, 'w') as file:  # noqa: PTH123
+    with stop_on_signals() as stopped, open(path, 'w', buffering=1) as file:  # noqa: PTH123
         context = Context()
         context.init(domain_id=int(domain))
         node = Eavesdropper(context, file)
