@@ -26,6 +26,8 @@ from dp_multiagent.nodes.whereabouts import Whereabouts
 class Nav2Navigator(Whereabouts):
     """Lets Nav2 drive: obstacles, speeds and frames are Nav2's business then."""
 
+    step_time = 0.0  # seconds: nobody knows how fast Nav2 drives
+
     def __init__(self, node: GuardedNode, floor: Floor, settings: Settings) -> None:
         super().__init__(node, floor, settings)
         self._kind = _import_action()

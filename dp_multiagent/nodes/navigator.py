@@ -55,6 +55,11 @@ class Navigator:
         return self._where.cell
 
     @property
+    def step_time(self) -> float:
+        """Return how many seconds a neighbouring cell takes at most."""
+        return self._settings.limits.step_time(self._floor.cell_size)
+
+    @property
     def arrived(self) -> bool:
         """Tell whether the robot is where it was told to drive, at rest."""
         return self._pilot.arrived and self.pose is not None

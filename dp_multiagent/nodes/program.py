@@ -74,6 +74,9 @@ def run(program: Callable[[], None]) -> int:
     except BadRosArguments as error:
         print(f'--ros-args: {_without_place(str(error))}', file=sys.stderr)
         return 2
+    except rclpy_implementation.RCLError as error:
+        print(f'ROS 2 refused: {_without_place(str(error))}', file=sys.stderr)
+        return 2
     return 0
 
 

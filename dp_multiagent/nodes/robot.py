@@ -64,6 +64,10 @@ class Navigator(Protocol):
     def cell(self) -> Cell | None:
         """Return the cell in which the robot is, None if it is lost or off the map."""
 
+    @property
+    def step_time(self) -> float:
+        """Return how many seconds a neighbouring cell may take, 0 if nobody knows."""
+
     def drive_to(self, cell: Cell) -> None:
         """Drive to a neighbouring cell and stay there."""
 
@@ -127,7 +131,16 @@ class Robot(QosWatch, ManagedNode):
     def _checked_plan(self, message: Any) -> TeamPlan:
         plan = conversions.team_plan_from_msg(message)
         _refusing(self._allowance.refuse_dear_plan, plan)
+        _refusing(self._refuse_hasty_plan, plan)
         return _refusing(self._model.refuse_foreign_plan, plan)
+
+    def _refuse_hasty_plan(self, plan: TeamPlan) -> None:
+        needed = self._navigator.step_time / (1 - plan.deadline)
+        if plan.period_ns < round(needed * 1e9):
+            raise ModelError(
+                f'steps of {plan.period_ns / 1e9:g} s are too short: this robot needs '
+                f'{needed:.2f} s to the next cell, see its parameter speed'
+            )
 
     def _checked_policy(self, message: Any) -> LocalPolicy:
         assert self._plan is not None

@@ -33,7 +33,14 @@ from dp_multiagent.planning.plan_store import NEVER_NS
 PROGRAMS = Path(__file__).parent / 'programs'
 PERIOD, DEADLINE = 0.5, 0.4  # seconds, part of a period
 LEAD = 5.0  # seconds in which all pay for the episode
-CELL_SIZE = 0.1  # metres, so that a robot gets there in a step
+CELL_SIZE = 0.1  # metres
+DRIVING = {  # so that a robot gets there in a step
+    'cell_size': CELL_SIZE,
+    'speed': 10.0,
+    'acceleration': 100.0,
+    'turn_speed': 100.0,
+    'turn_acceleration': 1000.0,
+}
 OTHERS = 0.1  # part of the processors that others may take in a step that counts as idle
 FIRST_DOMAIN = 71
 PATIENCE = 120.0  # seconds
@@ -184,7 +191,8 @@ class Fleet:
             *(executor, wheels, '--scenario', self.scenario, '--robot', f'robot{i}'),
             *('--domain', self.own[i], '--team-domain', self.team_domain),
             *('--ledger', self.folder / f'robot{i}.ledger', '--budget', 1),
-            *('--ros-args', '-p', f'cell_size:={CELL_SIZE}'),
+            '--ros-args',
+            *(word for name, value in DRIVING.items() for word in ('-p', f'{name}:={value}')),
         )
 
     def start(self, program, *arguments):

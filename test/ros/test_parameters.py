@@ -3,14 +3,16 @@
 import signal
 
 import pytest
+from dp_multiagent.msg import TeamPlan
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
 from std_msgs.msg import String
 
 from dp_multiagent.driving.parameter import described
 from dp_multiagent.driving.settings import Settings
-from dp_multiagent.models import scenarios
-from dp_multiagent.nodes import qos
+from dp_multiagent.models import plan, scenarios
+from dp_multiagent.nodes import conversions, qos
+from dp_multiagent.planning.robot_model import RobotModel
 
 FILE = scenarios.share() / 'config' / 'nodes' / 'robot.yaml'
 NAMES = [name for name, _ in described(Settings)]
@@ -148,3 +150,45 @@ def test_bad_argument_is_one_line_and_status_2(launch, arguments, said):
     assert program.wait() == 2
     (line,) = program.errors().splitlines()
     assert said in line
+
+
+def test_missing_keys_are_one_line_and_status_2(launch, monkeypatch, tmp_path):
+    monkeypatch.setenv('ROS_SECURITY_ENABLE', 'true')
+    monkeypatch.setenv('ROS_SECURITY_STRATEGY', 'Enforce')
+    monkeypatch.setenv('ROS_SECURITY_KEYSTORE', str(tmp_path / 'nowhere'))
+    program, _, _ = launch()
+    assert program.wait() == 2
+    (line,) = program.errors().splitlines()
+    assert line.startswith('ROS 2 refused: ')
+    assert 'nowhere' in line
+
+
+@pytest.mark.parametrize(('speed', 'is_refused'), [(1.2, False), (0.35, True)])
+def test_robot_refuses_steps_in_which_it_cannot_reach_the_next_cell(
+    launch, join, speed, is_refused
+):
+    """At 0.35 m/s a metre from rest to rest takes 6.0 s, at 1.2 m/s 1.8 s, a half turn 1.4 s."""
+    program, own, team = launch('-p', f'speed:={speed}')
+    robot = Robot(program, join, own)
+    model = RobotModel.of(scenarios.load(scenarios.find('crossing')), 'robot1')
+    offered = plan.TeamPlan(
+        plan_id=bytes(16),
+        game=model.game.fingerprint,
+        episode=0,
+        start_ns=robot.node.get_clock().now().nanoseconds + 3600 * 10**9,
+        period_ns=4 * 10**9,
+        deadline=0.1,
+        horizon=10,
+        max_stale=2,
+        robots=('robot1', 'robot2'),
+        graph=model.scenario.graph,
+        epsilon=(3.0, 3.0),
+        adjacency=(1, 1),
+    )
+    planner = join(team)
+    publisher = planner.advertise(TeamPlan, '/team_plan', qos.TEAM_PLAN)
+    publisher.publish(conversions.team_plan_to_msg(offered))
+    if is_refused:
+        robot.node.wait_for(lambda: 'steps of 4 s are too short' in program.errors())
+    else:
+        planner.wait_for(lambda: planner.count_subscribers('/robot1/policy') == 1)

@@ -19,6 +19,8 @@ EXECUTORS = {
 
 
 class Teleporter:
+    step_time = 0.0
+
     def __init__(self, cell):
         self.cell = cell
 
