@@ -3,14 +3,17 @@
 A process that ends by itself with status 0 is done; any other end is a death. A dead one is
 started again if that was asked for, unless it ended with status 2: what it was given is wrong and
 will stay so. Otherwise its death ends the deployment. On a stop every process gets SIGTERM, which
-they obey in order, and SIGKILL if it is still there after `GRACE`.
+they obey in order, and SIGKILL if it is still there after `GRACE`. If the supervisor itself is
+killed, Linux sends them the SIGTERM.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +24,9 @@ from dp_multiagent.deployment.description import Deployment, Process
 GRACE = 1.5  # seconds
 POLL = 0.05  # seconds
 BAD_INPUT = 2
+SIGNAL_OF_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)
+
+_libc = ctypes.CDLL(None)
 
 Say = Callable[[str, str], None]
 
@@ -50,6 +56,7 @@ class _Running:
             errors='replace',
             env=dict(environment),
             start_new_session=True,
+            preexec_fn=_end_with_parent,
         )
         self._reader = threading.Thread(target=self._pass_on, args=(say,), daemon=True)
         self._reader.start()
@@ -122,6 +129,11 @@ def _end(running: list[_Running]) -> None:
     for each in running:
         each.signal(signal.SIGKILL)
         each.finish()
+
+
+def _end_with_parent() -> None:
+    if sys.platform == 'linux':
+        _libc.prctl(SIGNAL_OF_PARENTS_DEATH, signal.SIGTERM)
 
 
 def _signal_name(number: int) -> str:

@@ -1,9 +1,16 @@
 """Processes of a deployment, here small programs without ROS."""
 
+import os
+import signal
+import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 
 from dp_multiagent.deployment.description import Deployment, Process
 from dp_multiagent.deployment.supervisor import Ending, supervise
@@ -81,6 +88,37 @@ def test_stop_ends_all_within_two_seconds_even_those_that_do_not_listen():
     assert ending == Ending(done=False)
     assert time.monotonic() - begin[0] < 2.0
     assert threading.active_count() == before
+
+
+def is_running(pid):
+    with suppress(OSError):
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] != 'Z'
+    return False
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='only Linux tells a process of this')
+def test_processes_end_when_the_supervisor_is_killed():
+    code = (
+        'from test_supervisor import *; '
+        'whoami = script("operator", "import os; print(os.getpid(), flush=True); " + FOREVER); '
+        'supervise(Deployment([whoami]), say=lambda _, line: print(line, flush=True), '
+        'stopped=lambda: False)'
+    )
+    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    supervisor = subprocess.Popen(
+        [sys.executable, '-c', code],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, 'PYTHONPATH': paths},
+    )
+    with supervisor, supervisor.stdout as said:
+        pid = int(said.readline())
+        assert said.readline() == 'up\n'
+        supervisor.send_signal(signal.SIGKILL)
+    end = time.monotonic() + 10
+    while is_running(pid):
+        assert time.monotonic() < end, 'it goes on without its supervisor'
+        time.sleep(0.05)
 
 
 def test_nothing_is_started_after_a_stop(tmp_path):
