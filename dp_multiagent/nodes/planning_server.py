@@ -45,6 +45,7 @@ from dp_multiagent.planning.plan_store import NEVER_NS, Offer, Pace, PlanStore
 NANOSECONDS = conversions.NANOSECONDS
 WATCH_EVERY = 0.05  # seconds
 FEEDBACK_EVERY = 0.3  # seconds; twice a second is promised
+RESULT_KEPT = 10  # seconds; each kept one is part of every status that is published
 
 Result = SynthesizePolicies.Result
 
@@ -97,6 +98,7 @@ class PlanningServer(QosWatch, ManagedNode):
             execute_callback=lambda goal: Result(),
             handle_accepted_callback=self._accept,
             cancel_callback=lambda goal: CancelResponse.ACCEPT,
+            result_timeout=RESULT_KEPT,
         )
         self.on_release(action.destroy)
         self.on_release(self._drop_job)

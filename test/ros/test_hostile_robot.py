@@ -103,7 +103,7 @@ def siege(make_team):  # noqa: F811
 @pytest.mark.parametrize('topic', TOPICS)
 @pytest.mark.parametrize('how', ['message', 'serialised'])
 def test_robot_in_an_episode_withstands_changed_messages(siege, record_property, topic, how):
-    robot = siege('--budget', 10**6)
+    robot = siege('--budget', 10**6, '--rest', REST)
     robot.board()
     sound, change = robot.sound()[topic], getattr(Mutator(EACH), how)
     sent = flood(robot.publishers[topic], (change(sound) for _ in range(EACH)))
