@@ -22,10 +22,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
 from rclpy.publisher import Publisher
+from rclpy.serialization import serialize_message
 from std_srvs.srv import Trigger
 
 from dp_multiagent.action import SynthesizePolicies
@@ -46,6 +47,7 @@ NANOSECONDS = conversions.NANOSECONDS
 WATCH_EVERY = 0.05  # seconds
 FEEDBACK_EVERY = 0.3  # seconds; twice a second is promised
 RESULT_KEPT = 10  # seconds; each kept one is part of every status that is published
+MAX_GOAL_BYTES = 2**16  # a goal is kept as long as its result
 
 Result = SynthesizePolicies.Result
 
@@ -96,6 +98,7 @@ class PlanningServer(QosWatch, ManagedNode):
             SynthesizePolicies,
             '/synthesize_policies',
             execute_callback=lambda goal: Result(),
+            goal_callback=_admit,
             handle_accepted_callback=self._accept,
             cancel_callback=lambda goal: CancelResponse.ACCEPT,
             result_timeout=RESULT_KEPT,
@@ -227,6 +230,11 @@ class PlanningServer(QosWatch, ManagedNode):
 
     def _now(self) -> int:
         return int(self.get_clock().now().nanoseconds)
+
+
+def _admit(request: SynthesizePolicies.Goal) -> GoalResponse:
+    is_small = len(serialize_message(request)) <= MAX_GOAL_BYTES
+    return GoalResponse.ACCEPT if is_small else GoalResponse.REJECT
 
 
 def main(argv: Sequence[str] | None = None) -> int:
