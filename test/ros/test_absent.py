@@ -86,7 +86,8 @@ def test_team_goes_on_without_a_robot_that_never_starts(team):
     told = team.told()
     assert set(told) == {(2, 0)}
     assert told[2, 0] == list(range(told[2, 0][0], 40))
-    assert tuple(result.cells[-1][1]) == (2, 3), 'it did not reach its target alone'
+    # A slip may take it away again.
+    assert [2, 3] in [list(cells[1]) for cells in result.cells], 'it did not reach its target'
     assert not moved(result, 1)
     assert result.outcome == 'timeout'
 

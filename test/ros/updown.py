@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 from deployed import COMMAND, children_of
@@ -74,8 +75,12 @@ class Run:
     def close(self):
         """End it by force, if it has not ended."""
         for pid in self.processes():
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.process.wait()
+        end = time.monotonic() + PATIENCE
+        while self.processes() and time.monotonic() < end:
+            time.sleep(LOOK_EVERY)
         self._log.close()
 
     def left(self):
